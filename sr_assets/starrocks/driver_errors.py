@@ -1,0 +1,62 @@
+"""The errors of PyMySQL, mysqlclient and mysql-connector-python, told by their shape, as StarRocksError.
+
+A DB-API module has a class `Error`; MySQL drivers put the server's error number in `args[0]` and the message
+in `args[1]` (mysql-connector-python also in `msg`). So no driver has to be imported to recognise its errors.
+"""
+
+from __future__ import annotations
+
+from sr_assets.errors import ConnectFailed, StarRocksError
+from sr_assets.starrocks.log import mask, shorten
+from sr_assets.starrocks.transient import CONNECTION_CODES, connection_lost, is_transient
+
+STATEMENT_CHARACTERS = 2_000
+
+# MySQL: access denied to a database, to a user, without password; StarRocks: privilege missing
+_ACCESS_DENIED = frozenset({1044, 1045, 1698, 5203})
+
+
+def is_driver_error(error: Exception) -> bool:
+    """Whether a driver or a socket raised `error`: anything else is somebody's bug and must not be caught."""
+    return isinstance(error, OSError) or any(base.__name__ == "Error" for base in type(error).__mro__)
+
+
+def failure(error: Exception, statement: str) -> StarRocksError:
+    """The error of a statement."""
+    code, message = _code_and_message(error)
+    transient = is_transient(code, message)
+    if connection_lost(code, message):
+        message = f"The connection was lost during a statement: {message or type(error).__name__}"
+        code = code or 2013
+    return StarRocksError(
+        message, code=code, statement=shorten(mask(statement), STATEMENT_CHARACTERS), transient=transient
+    )
+
+
+def connect_failure(error: Exception, address: str = "the StarRocks server", user: str = "") -> ConnectFailed:
+    """The error of an attempt to connect; it names address and user, never the password."""
+    code, message = _code_and_message(error)
+    if code in _ACCESS_DENIED:
+        who = f" for user {user!r}" if user else ""
+        return ConnectFailed(
+            f"Access denied at {address}{who}", code=code, hint="Check user and password of the connection."
+        )
+    return ConnectFailed(
+        f"No connection to {address}: {message}",
+        code=code,
+        transient=code in CONNECTION_CODES or is_transient(code, message),
+        hint="Check that StarRocks runs there and that the port is the FE's query port (9030 by default).",
+    )
+
+
+def as_text(value: object) -> str:
+    """A text column's value: some drivers answer bytes where the server names no character set."""
+    return bytes(value).decode() if isinstance(value, bytes | bytearray) else str(value)
+
+
+def _code_and_message(error: Exception) -> tuple[int, str]:
+    if isinstance(error, OSError):
+        return 2013, mask(str(error))
+    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    message = getattr(error, "msg", None) or (error.args[1] if len(error.args) > 1 else str(error))
+    return max(code, 0), mask(as_text(message or ""))
