@@ -127,7 +127,7 @@ def show_lineage(options: Options, selection: str, as_json: bool) -> int:
             click.echo(f"  reads {upstream}: {mapping_text(node, upstream)}")
         if node.query is not None:
             for column, origins in node.query.columns.items():
-                made_of = ", ".join(f"{table}.{origin}" for table, origin in sorted(origins)) or "a constant"
+                made_of = ", ".join(f"{table}.{origin}" for table, origin in sorted(origins)) or "no column"
                 click.echo(f"  {column} ← {made_of}")
             for function in node.query.volatile:
                 click.echo(f"  not reproducible: {function}")

@@ -110,7 +110,9 @@ def status(settings: dict[str, str | None], selection: str, as_json: bool) -> No
 @click.option("--check", is_flag=True, help="Exit with 4 where there is something to build.")
 @_json_option
 @click.pass_obj
-def plan(settings: dict[str, str | None], selection: str, check: bool, as_json: bool, **choice: Any) -> None:
+def plan(
+    settings: dict[str, str | None], /, selection: str, check: bool, as_json: bool, **choice: Any
+) -> None:
     """What would be built, in which order, and why. Changes nothing."""
     from sr_assets.cli import commands
 
@@ -139,6 +141,7 @@ def why(settings: dict[str, str | None], asset: str, key: str, as_json: bool) ->
 @click.pass_obj
 def backfill(
     settings: dict[str, str | None],
+    /,
     selection: str,
     dry_run: bool,
     workers: int,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
-from lineage import Bound
+from lineage import Bound, PartitionColumn, Pattern, calendar
+from lineage.calendar import Grain
 from sr_assets.assets import Asset
-from sr_assets.compile import Node
+from sr_assets.compile import Node, probe_windows
 from sr_assets.partitions import TimePartitions
 from sr_assets.planner.explain import Explanation, Reason
 
@@ -38,14 +40,30 @@ def _mapping(node: Node, upstream: str) -> str:
     if all(bound is None for span in pattern.spans for bound in span):
         return f"all partitions{reasons}"
     grain = node.upstream_columns[upstream].grain
+    if grain is not None and _is_whole_window(node, pattern, node.upstream_columns[upstream], grain):
+        own = node.asset.partitions.grain
+        finer = own is not None and list(Grain).index(grain) < list(Grain).index(own)
+        return (f"each {grain} of the {own}" if finer else f"the same {grain}") + reasons
     return ", ".join(_span(lo, hi, str(grain)) for lo, hi in pattern.spans) + reasons
+
+
+def _is_whole_window(node: Node, pattern: Pattern, column: PartitionColumn, grain: Grain) -> bool:
+    """Whether the read partitions are exactly those in the partition's own window."""
+    return all(
+        window.start is not None
+        and window.end is not None
+        and pattern.at(window, column).spans
+        == ((calendar.ordinal(grain, window.start), calendar.ordinal(grain, window.end - _TICK)),)
+        for window in probe_windows(node.asset)
+    )
+
+
+_TICK = timedelta(microseconds=1)
 
 
 def _span(lo: Bound | None, hi: Bound | None, grain: str) -> str:
     if lo is not None and hi is not None:
-        if lo == hi or (lo.offset == hi.offset and {lo.anchor, hi.anchor} == {"start", "end"}):
-            return _bound(lo, grain) if lo == hi or lo.offset else f"each {grain} of the partition"
-        return f"from {_bound(lo, grain)} to {_bound(hi, grain)}"
+        return _bound(lo, grain) if lo == hi else f"from {_bound(lo, grain)} to {_bound(hi, grain)}"
     if hi is not None:
         return f"all up to {_bound(hi, grain)}"
     return f"all from {_bound(lo, grain)}" if lo is not None else "all partitions"

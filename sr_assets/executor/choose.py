@@ -9,7 +9,7 @@ import numpy as np
 
 from sr_assets.compile import Node
 from sr_assets.executor.events import Outcome
-from sr_assets.planner.staleness import Cause, own_causes, staleness
+from sr_assets.planner.staleness import Cause, own_causes, spread, staleness
 from sr_assets.spans import Mask
 from sr_assets.state import State
 
@@ -26,10 +26,24 @@ class Verdict:
 class Chooser:
     """Verdicts on partitions of one asset, from a state that holds it and what it reads."""
 
-    def __init__(self, state: State, node: Node, run_id: str, *, force: bool, allow_missing: bool) -> None:
+    def __init__(
+        self,
+        state: State,
+        node: Node,
+        run_id: str,
+        batch: Sequence[int],
+        *,
+        force: bool,
+        allow_missing: bool,
+    ) -> None:
         self._asset = state[node.name]
-        self._causes = own_causes(state, node)
         self._run_id, self._force = run_id, force
+        self._needed = own_causes(state, node) != 0
+        if node.reads_itself and node.invalidated_by(node.name):
+            # What the batch builds changes what later partitions of the batch read.
+            built = np.zeros(self._asset.keys.size, dtype=bool)
+            built[list(batch)] = self._needed[list(batch)] | force
+            self._needed |= spread(state.spans(node.name, node.name), built)
         self._holds = list(_holds(state, node, allow_missing))
 
     def verdict(self, index: int) -> Verdict | None:
@@ -38,7 +52,7 @@ class Chooser:
             return Verdict(Outcome.BLOCKED, "another run is writing it")
         current = self._asset.current.get(index)
         done_by_us = current is not None and current.run == self._run_id
-        if self._causes[index] == 0 and (done_by_us or not self._force):
+        if not self._needed[index] and (done_by_us or not self._force):
             return Verdict(Outcome.SKIPPED, "it is fresh")
         for mask, message, recorded in self._holds:
             if mask[index]:

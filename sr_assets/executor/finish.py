@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sr_assets.checks import Severity
 from sr_assets.compile import Node
+from sr_assets.executor.check import check_partitions
 from sr_assets.executor.choose import Verdict
 from sr_assets.executor.events import Outcome, Result
 from sr_assets.executor.run import Run
-from sr_assets.ledger import Attempt, CheckResult, KeyIntent, Status
+from sr_assets.ledger import Attempt, KeyIntent, Status
 from sr_assets.starrocks.catalog import read_partitions
-from sr_assets.starrocks.quoting import identifier, qualified
 from sr_assets.state import State
 
 
@@ -37,22 +36,27 @@ def finish(
     if not writes:
         return []
     asset = state[node.name]
-    after = {
-        part.name: part.fingerprint for part in read_partitions(run.session, [node.name]).get(node.name, ())
-    }
+    parts = read_partitions(run.session, [node.name]).get(node.name, ())
+    after = {part.name: part.fingerprint for part in parts}
+    names = {w.index: asset.physical[w.index].name for w in writes}
+    errors = {w.index: w.error or _unchanged(w, names[w.index], after) for w in writes}
+    verified = {index: names[index] for index, error in errors.items() if error is None}
+    verdicts = check_partitions(run, node, seq, verified, asset.keys)
     attempts, results = [], []
     for w in writes:
-        key, name = asset.keys.key(w.index), asset.physical[w.index].name
-        fingerprint, error, rows = after.get(name, 0), w.error, None
-        if error is None and fingerprint == w.intent.before:
-            error = f"the statement {w.label} ended well, yet partition {name} did not change"
-        if error is None:
-            rows, error = _check(run, node, name, key, seq)
-        attempts.append(_attempt(node, key, seq, run_id, w, fingerprint, rows, error))
-        outcome = Outcome.BUILT if error is None else Outcome.FAILED
-        results.append(Result(node.name, key, outcome, rows, error))
+        key, verdict = asset.keys.key(w.index), verdicts.get(w.index)
+        error = errors[w.index] if verdict is None else verdict.error
+        rows = None if verdict is None else verdict.rows
+        attempts.append(_attempt(node, key, seq, run_id, w, after.get(names[w.index], 0), rows, error))
+        results.append(Result(node.name, key, Outcome.FAILED if error else Outcome.BUILT, rows, error))
     run.ledger.record(attempts, {row.key: row for row in asset.current.values()})
     return results
+
+
+def _unchanged(w: Written, name: str, after: Mapping[str, int]) -> str | None:
+    if after.get(name, 0) != w.intent.before:
+        return None
+    return f"the statement {w.label} ended well, yet partition {name} did not change"
 
 
 def record_blocked(run: Run, state: State, node: Node, held: Iterable[tuple[int, Verdict]]) -> None:
@@ -104,23 +108,3 @@ def _attempt(
         finished_at=w.finished_at,
         error=error,
     )
-
-
-def _check(run: Run, node: Node, name: str, key: str, seq: int) -> tuple[int, str | None]:
-    """Row count of a partition, and what its blocking checks say against it. Records every check's result."""
-    checks = node.asset.checks
-    measures = ["COUNT(*)", *(measure for check in checks for measure in check.measures)]
-    part = "" if node.asset.partitions.partition_column is None else f" PARTITION ({identifier(name)})"
-    [values] = run.session.query(f"SELECT {', '.join(measures)} FROM {qualified(node.name)}{part}")
-    rows, position, now = int(values[0]), 1, run.ledger.now()
-    found, results = [], []
-    for check in checks:
-        message = check.verdict(values[position : position + len(check.measures)])
-        position += len(check.measures)
-        results.append(
-            CheckResult(node.name, key, seq, run.id, check.name, check.severity.value, message, now)
-        )
-        if message is not None and check.severity is Severity.BLOCK:
-            found.append(f"check {check.name}: {message}")
-    run.ledger.record_checks(results)
-    return rows, "; ".join(found) or None

@@ -125,12 +125,12 @@ class _Materialization:
     def _choose(self, state: State) -> list[int]:
         """Indexes to build; the other keys get their results."""
         keys = state[self._node.name].keys
+        indexes = [keys.index(key) for key in self._keys]
         chooser = Chooser(
-            state, self._node, self._run.id, force=self._force, allow_missing=self._allow_missing
+            state, self._node, self._run.id, indexes, force=self._force, allow_missing=self._allow_missing
         )
         todo, held = [], []
-        for key in self._keys:
-            index = keys.index(key)
+        for index, key in zip(indexes, self._keys, strict=True):
             verdict = chooser.verdict(index)
             if verdict is None:
                 todo.append(index)
