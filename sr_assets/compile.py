@@ -170,7 +170,7 @@ def _check_upstreams(asset: Asset, upstreams: tuple[str, ...], known: Mapping[st
     for name in upstreams:
         if name not in known:
             raise DeclarationError(
-                f"reads {name}, which is not declared{near(name, list(known))}",
+                f"reads {name}, which is not declared{near(name, known.keys() - {asset.name})}",
                 hint="declare it; source() is for a table that somebody else writes",
             )
     for edge in asset.edges:

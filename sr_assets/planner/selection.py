@@ -22,7 +22,7 @@ _TOKEN = re.compile(r'\s*(?:(?P<punct>[()+])|"(?P<quoted>[^"]*)"|(?P<word>[^\s()
 def select(graph: AssetGraph, text: str) -> set[str]:
     """Names of the selected assets. Raises SelectionError, with a caret, where the text is wrong or matches nothing."""
     names = _Parser(graph, text).parse()
-    if not names:
+    if not names and text.strip() != "*":
         raise SelectionError(f"the selection {text!r} matches no asset")
     return names
 

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from planner_oracle import Oracle, PlanOracle
 from planner_worlds import World, state_of, worlds
 
