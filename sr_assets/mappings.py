@@ -34,9 +34,13 @@ def spans_read(
         starts = np.arange(down.first, down.first + down.count, dtype=np.int64)
         moments = _Moments(down.grain, starts)
         bounds = [tuple(moments.ordinals(bound, up.grain, first) for bound in span) for span in pattern.spans]
-        return from_bounds([(lo, hi) for lo, hi in bounds], down.count, up.size)
+        return from_bounds([(lo, hi) for lo, hi in bounds], down.count, up.size, up.size_to_come)
     wanted = (query.reads(down.window(index), upstreams)[table].spans for index in range(down.size))
-    return from_rows(([(_shift(lo, first), _shift(hi, first)) for lo, hi in row] for row in wanted), up.size)
+    return from_rows(
+        ([(_shift(lo, first), _shift(hi, first)) for lo, hi in row] for row in wanted),
+        up.size,
+        up.size_to_come,
+    )
 
 
 def _shift(ordinal: int | None, first: int) -> int | None:

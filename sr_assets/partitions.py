@@ -27,6 +27,11 @@ class KeySpace(ABC):
     @abstractmethod
     def size(self) -> int: ...
 
+    @property
+    def size_to_come(self) -> int | None:
+        """How many further partitions are defined that are not due yet; None where there is no last one."""
+        return 0
+
     @abstractmethod
     def key(self, index: int) -> str: ...
 
@@ -53,10 +58,15 @@ class TimeKeys(KeySpace):
     grain: Grain
     first: int
     count: int
+    to_come: int | None = 0
 
     @property
     def size(self) -> int:
         return self.count
+
+    @property
+    def size_to_come(self) -> int | None:
+        return self.to_come
 
     def key(self, index: int) -> str:
         return calendar.key(self.grain, self.first + index)
@@ -171,9 +181,11 @@ class TimePartitions(PartitionsDefinition):
         local = now.astimezone(ZoneInfo(self.timezone)).replace(tzinfo=None)
         first = _ordinal(self.step, self.start)
         stop = calendar.ordinal(self.step, local) + self.end_offset
-        if self.end is not None:
-            stop = min(stop, _ordinal(self.step, self.end))
-        return TimeKeys(self.step, first, max(0, stop - first))
+        if self.end is None:
+            return TimeKeys(self.step, first, max(0, stop - first), None)
+        last = _ordinal(self.step, self.end)
+        count = max(0, min(stop, last) - first)
+        return TimeKeys(self.step, first, count, last - first - count)
 
     def problems(self) -> list[str]:
         found = []

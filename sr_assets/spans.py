@@ -23,15 +23,16 @@ Mask = npt.NDArray[np.bool_]
 class Spans:
     """For downstream index i, the upstream spans [lo[j], hi[j]) for j in offsets[i] … offsets[i+1].
 
-    `absent[i]` counts the wanted upstream partitions that do not exist (before the first or after the last
-    one that is due); `bounded[i]` is False where a span is open, as in "all days up to this one".
+    `bounded[i]` is False where a span is open, as in "all days up to this one"; `early[i]` is True where a bounded
+    span holds an upstream partition that is defined and not due yet. What lies before an upstream's first
+    partition, or after its last one, does not exist and is left out.
     """
 
     offsets: Ints
     lo: Ints
     hi: Ints
-    absent: Ints
     bounded: Mask
+    early: Mask
 
     @property
     def size(self) -> int:
@@ -71,52 +72,63 @@ def _prefix(values: Words) -> Words:
 Wanted = tuple[int | None, int | None]
 
 
-def from_rows(rows: Iterable[Sequence[Wanted]], size: int) -> Spans:
-    """Spans from one list of wanted spans a downstream partition, clipped to 0 … size-1."""
-    offsets, lo, hi, absent, bounded = [0], [], [], [], []
+def from_rows(rows: Iterable[Sequence[Wanted]], size: int, to_come: int | None = 0) -> Spans:
+    """Spans from one list of wanted spans a downstream partition, clipped to 0 … size-1.
+
+    `to_come` is how many more upstream partitions are defined and not due, None for no end of them.
+    """
+    offsets, lo, hi, bounded, early = [0], [], [], [], []
     for row in rows:
-        missing, closed = 0, True
+        closed, waits = True, False
         for first, last in row:
             closed &= first is not None and last is not None
-            begin = 0 if first is None else first
-            end = size if last is None else last + 1
-            inside = (min(max(begin, 0), size), min(max(end, 0), size))
-            missing += max(0, end - begin) - max(0, inside[1] - inside[0])
-            lo.append(inside[0])
-            hi.append(max(inside))
+            begin = 0 if first is None else min(max(first, 0), size)
+            end = size if last is None else min(max(last + 1, 0), size)
+            waits |= (
+                last is not None
+                and last >= size
+                and (to_come is None or max(first or 0, size) < size + to_come)
+            )
+            lo.append(begin)
+            hi.append(max(begin, end))
         offsets.append(len(lo))
-        absent.append(missing)
         bounded.append(closed)
+        early.append(closed and waits)
     return Spans(
         np.array(offsets, dtype=np.int64),
         np.array(lo, dtype=np.int64),
         np.array(hi, dtype=np.int64),
-        np.array(absent, dtype=np.int64),
         np.array(bounded, dtype=bool),
+        np.array(early, dtype=bool),
     )
 
 
-def from_bounds(bounds: Sequence[tuple[Ints | None, Ints | None]], count: int, size: int) -> Spans:
+def from_bounds(
+    bounds: Sequence[tuple[Ints | None, Ints | None]], count: int, size: int, to_come: int | None = 0
+) -> Spans:
     """Spans from columns: the same number of spans a downstream partition (`count` of them), vectorised.
 
     Each pair holds the inclusive first and last upstream index of one span for every downstream partition.
     """
     columns = []
-    absent = np.zeros(count, dtype=np.int64)
+    bounded = all(end is not None for pair in bounds for end in pair)
+    early = np.zeros(count, dtype=bool)
     for first, last in bounds:
         begin = np.zeros(count, dtype=np.int64) if first is None else first
         end = np.full(count, size, dtype=np.int64) if last is None else last + 1
-        lo, hi = np.clip(begin, 0, size), np.clip(end, 0, size)
-        hi = np.maximum(lo, hi)
-        absent += np.maximum(0, end - begin) - (hi - lo)
-        columns.append((lo, hi))
+        lo = np.clip(begin, 0, size)
+        columns.append((lo, np.maximum(lo, np.clip(end, 0, size))))
+        if bounded:
+            exists = True if to_come is None else np.maximum(begin, size) < size + to_come
+            early |= (end > size) & exists
     width = len(columns)
+    none = np.zeros(0, dtype=np.int64)
     return Spans(
         np.arange(count + 1, dtype=np.int64) * width,
-        np.stack([lo for lo, _ in columns], axis=1).ravel() if width else np.zeros(0, dtype=np.int64),
-        np.stack([hi for _, hi in columns], axis=1).ravel() if width else np.zeros(0, dtype=np.int64),
-        absent,
-        np.full(count, all(end is not None for pair in bounds for end in pair), dtype=bool),
+        np.stack([lo for lo, _ in columns], axis=1).ravel() if width else none,
+        np.stack([hi for _, hi in columns], axis=1).ravel() if width else none,
+        np.full(count, bounded, dtype=bool),
+        early,
     )
 
 

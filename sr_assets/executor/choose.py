@@ -73,6 +73,8 @@ def _holds(state: State, node: Node, allow_missing: bool) -> Iterator[tuple[Mask
             f"another run is writing what it reads of {upstream}",
             False,
         )
+        if not allow_missing:
+            yield spans.early, f"waits for partitions of {upstream} that are not due yet", False
         if not allow_missing and not state.graph[upstream].asset.external:
             missing = spans.any(stale[upstream].has(Cause.MISSING)) & spans.bounded
             yield missing, f"waits for missing partitions of {upstream}", False

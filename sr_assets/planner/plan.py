@@ -250,6 +250,9 @@ class _Choice:
                 refused |= self._refuse(
                     spans.any(soon & ~planned) & ~refused, f"{upstream} is to be rebuilt first"
                 )
+            if not self._target.allow_missing:
+                waits = spans.early & ~refused
+                refused |= self._refuse(waits, f"waits for partitions of {upstream} that are not due yet")
             lacking = self._lacking(upstream) & ~planned
             waits = spans.any(lacking) & spans.bounded & ~refused
             refused |= self._refuse(waits, f"waits for missing partitions of {upstream}")

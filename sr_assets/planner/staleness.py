@@ -62,7 +62,8 @@ class Standing(StrEnum):
 
 def has_cause(causes: Causes, cause: Cause) -> Mask:
     """Where a cause is among the bits."""
-    return np.not_equal(causes & np.uint16(cause), 0)
+    mask: Mask = np.not_equal(causes & np.uint16(cause), 0)
+    return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ daily = table("s.daily", partitions=DAYS, columns=[DT, Column("amount", "DOUBLE"
 
 # name, declaration added to the good ones, asset with the problem, words of the message
 WRONG = [
-    ("syntax", 'bad = table("s.bad", sql="SELECT amount FROM FROM s.orders")', "s.bad", ["FROM FROM", "^"]),
+    ("syntax", 'bad = table("s.bad", sql="SELECT amount FROM s.orders WHERE (dt = 1")', "s.bad", ["(dt = 1", "^"]),
     ("unknown table", 'bad = table("s.bad", sql="SELECT 1 AS a FROM s.order")', "s.bad",
      ["reads s.order, which is not declared; did you mean s.orders?"]),
     ("unknown column", 'bad = table("s.bad", sql="SELECT amonut FROM s.orders")', "s.bad", ["amonut", "amount", "^"]),

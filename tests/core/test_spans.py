@@ -34,8 +34,6 @@ def test_rows_are_clipped_summed_and_inverted(wanted_rows, words) -> None:
         assert read(spans, i) == inside
         assert int(sums[i]) == sum(words[j] for j in inside) % 2**64
         assert bool(hits[i]) == any(mask[j] for j in inside)
-        if all(None not in span for span in row):
-            assert spans.absent[i] == len(wanted(row) - set(range(SIZE)))
         assert bool(spans.bounded[i]) == all(None not in span for span in row)
 
 
@@ -60,7 +58,6 @@ def test_columns_give_the_same_as_rows(windows) -> None:
         assert [read(columns, i) for i in range(len(windows))] == [
             read(plain, i) for i in range(len(windows))
         ]
-        assert columns.absent.tolist() == plain.absent.tolist()
         assert columns.bounded.tolist() == plain.bounded.tolist()
 
 
@@ -68,3 +65,19 @@ def test_everything_reads_everything() -> None:
     spans = everything(2, 3)
     assert [read(spans, i) for i in range(2)] == [[0, 1, 2], [0, 1, 2]]
     assert not spans.bounded.any()
+
+
+@given(
+    st.lists(st.tuples(st.integers(-4, 20), st.integers(0, 5)), min_size=1, max_size=5),
+    st.one_of(st.none(), st.integers(0, 4)),
+)
+def test_early_is_what_is_defined_and_not_due(windows, to_come) -> None:
+    pending = range(SIZE, SIZE + (1000 if to_come is None else to_come))
+    expected = [any(j in pending for j in range(lo, lo + width + 1)) for lo, width in windows]
+    first = np.array([lo for lo, _ in windows], dtype=np.int64)
+    last = np.array([lo + width for lo, width in windows], dtype=np.int64)
+    rows = [[(lo, lo + width)] for lo, width in windows]
+    assert from_rows(rows, SIZE, to_come).early.tolist() == expected
+    assert from_bounds([(first, last)], len(windows), SIZE, to_come).early.tolist() == expected
+    assert not from_bounds([(None, last)], len(windows), SIZE, to_come).early.any()
+    assert not from_rows([[(lo, None)] for lo, _ in windows], SIZE, to_come).early.any()
