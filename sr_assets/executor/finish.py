@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,6 +15,9 @@ from sr_assets.executor.run import Run
 from sr_assets.ledger import Attempt, KeyIntent, Status
 from sr_assets.starrocks.catalog import read_partitions
 from sr_assets.state import State
+
+#: How long a committed write may stay invisible.
+PUBLISH_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,8 @@ def finish(
     if not writes:
         return []
     asset = state[node.name]
-    parts = read_partitions(run.session, [node.name]).get(node.name, ())
-    after = {part.name: part.fingerprint for part in parts}
     names = {w.index: asset.physical[w.index].name for w in writes}
+    after = _published(run, node, [(names[w.index], w.intent.before) for w in writes if w.error is None])
     errors = {w.index: w.error or _unchanged(w, names[w.index], after) for w in writes}
     verified = {index: names[index] for index, error in errors.items() if error is None}
     verdicts = check_partitions(run, node, seq, verified, asset.keys)
@@ -51,6 +54,21 @@ def finish(
         results.append(Result(node.name, key, Outcome.FAILED if error else Outcome.BUILT, rows, error))
     run.ledger.record(attempts, {row.key: row for row in asset.current.values()})
     return results
+
+
+def _published(run: Run, node: Node, written: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """Fingerprints by partition name, once those of `written` (name, fingerprint before) have changed.
+
+    StarRocks answers COMMITTED where rows are durable and not visible yet (tx_visible_wait_timeout, 10 s); a
+    partition that is the same after PUBLISH_SECONDS was not written.
+    """
+    ends = time.monotonic() + PUBLISH_SECONDS
+    while True:
+        parts = read_partitions(run.session, [node.name]).get(node.name, ())
+        found = {part.name: part.fingerprint for part in parts}
+        if all(found.get(name, 0) != before for name, before in written) or time.monotonic() > ends:
+            return found
+        time.sleep(0.2)
 
 
 def _unchanged(w: Written, name: str, after: Mapping[str, int]) -> str | None:

@@ -72,6 +72,7 @@ class _Materialization:
         self._run, self._node, self._keys = run, node, keys
         self._force, self._allow_missing, self._listen = force, allow_missing, listen
         self._results: dict[str, Result] = {}
+        self._held: tuple[int, ...] = ()
 
     def carry_out(self) -> BatchResult:
         for _ in range(_CLAIM_ATTEMPTS):
@@ -139,6 +140,7 @@ class _Materialization:
             if verdict.recorded:
                 held.append((index, verdict))
         record_blocked(self._run, state, self._node, held)
+        self._held = tuple(index for index, _ in held)
         return sorted(todo)
 
     def _create_partitions(self, state: State, todo: Sequence[int]) -> State:
@@ -166,7 +168,9 @@ class _Materialization:
         run, node = self._run, self._node
         # On any exception the claim stays: what the server did meanwhile is for the next run to settle.
         with Lease(run.session, run.ledger_database, node.name, seq, run.lease):
-            for result in carry_out(Work(run, state, node, seq, intent, tuple(todo), self._allow_missing)):
+            for result in carry_out(
+                Work(run, state, node, seq, intent, tuple(todo), self._held, self._allow_missing)
+            ):
                 self._end(result)
         run.ledger.release_claim(node.name, seq)
         built = [

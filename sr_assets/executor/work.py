@@ -26,7 +26,10 @@ from sr_assets.state import State
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A claimed batch: the partitions `todo`, by index, in a state that was sampled before the claim."""
+    """A claimed batch: the partitions `todo`, by index, in a state that was sampled before the claim.
+
+    `held` are partitions of the batch that are not built because of what they read.
+    """
 
     run: Run
     state: State
@@ -34,6 +37,7 @@ class Work:
     seq: int
     intent: Intent
     todo: tuple[int, ...]
+    held: tuple[int, ...]
     allow_missing: bool
     sleep: Callable[[float], None] = time.sleep
 
@@ -55,7 +59,7 @@ def carry_out(work: Work) -> Iterator[Result]:
 def _one_after_another(work: Work) -> Iterator[Result]:
     """Partitions that read earlier ones of the same table: each is recorded before the next one reads it."""
     name, asset = work.node.name, work.state[work.node.name]
-    unfit: list[int] = []
+    unfit = list(work.held)
     for index in work.todo:
         key = asset.keys.key(index)
         verdict = self_hold(work.state, work.node, index, unfit, work.allow_missing)
@@ -77,8 +81,9 @@ def _one_after_another(work: Work) -> Iterator[Result]:
 
 
 def _see_written(work: Work, index: int) -> None:
-    """Bring the state's fingerprint of a partition up to what was just written there."""
+    """Bring the state up to what was just written in a partition."""
     asset = work.state[work.node.name]
+    asset.failed[index] = asset.held[index] = False
     name = asset.physical[index].name
     for part in read_partitions(work.run.session, [work.node.name]).get(work.node.name, ()):
         if part.name == name:
