@@ -18,6 +18,7 @@ from sr_assets.starrocks.labels import (
 from sr_assets.starrocks.quoting import TableName, identifier, identifiers, literal, text
 from sr_assets.starrocks.quoting import properties as property_list
 from sr_assets.starrocks.session import Session
+from sr_assets.starrocks.transient import is_transient
 
 # A submitted load that StarRocks does not list: followers lag behind the leader, but not for so long.
 UNSEEN_SECONDS = 60.0
@@ -79,9 +80,10 @@ def broker_load(
             raise
     told = ""
     for outcome in _looks(session, database, label, ends, poll, sleep, clock):
-        if progress and outcome.progress not in {"", told}:
+        if outcome.progress not in {"", told}:
             told = outcome.progress
-            progress(told)
+            if progress:
+                progress(told)
         if outcome.state is LabelState.FINISHED:
             return LoadResult(label, outcome.rows, outcome.filtered)
         if outcome.state is LabelState.CANCELLED:
@@ -195,5 +197,6 @@ def _give_up(session: Session, database: str, label: str, progress: str) -> Labe
 def _cancelled(label: str, outcome: LabelOutcome) -> StarRocksError:
     return StarRocksError(
         f"Load {label} was cancelled: {outcome.error or 'StarRocks gives no reason'}",
+        transient=is_transient(-1, outcome.error),
         hint=f"Refused rows: {outcome.tracking}" if outcome.tracking else None,
     )

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from sr_assets.errors import DeclarationError
-from sr_assets.starrocks.driver_errors import as_text
+from sr_assets.starrocks.drivers import as_text
 from sr_assets.starrocks.quoting import TableName, literals
 from sr_assets.starrocks.session import HttpEndpoint, Session
 
@@ -178,9 +178,7 @@ def _moment(value: object) -> datetime | None:
 
 
 def read_columns(session: Session, table: str) -> dict[str, str] | None:
-    """Columns of a table in their order: name in lower case → type in lower case. None if there is no such
-    table.
-    """
+    """Columns of a table in their order: name → type, both in lower case. None if there is no such table."""
     name = TableName.parse(table)
     rows = session.query(
         "SELECT COLUMN_NAME, COLUMN_TYPE FROM information_schema.columns "

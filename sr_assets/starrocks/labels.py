@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any
 
 from sr_assets.errors import StarRocksError
-from sr_assets.starrocks.driver_errors import as_text
+from sr_assets.starrocks.drivers import as_text
 from sr_assets.starrocks.quoting import TableName, identifier, identifiers, literal, literals, qualified
 from sr_assets.starrocks.session import Session
 
@@ -63,8 +63,9 @@ class LoadResult:
 
 
 def label_state(session: Session, database: str, label: str) -> LabelOutcome:
-    """The state of a label. Of several loads under one label (a cancelled one may be repeated) the newest
-    counts.
+    """The state of a label.
+
+    Of several loads under one label the newest counts: after a cancelled one the label may be used again.
     """
     loads = [
         load
@@ -140,10 +141,9 @@ def insert_rows(
     *,
     label: str | None = None,
 ) -> None:
-    """INSERT INTO … VALUES: one statement with a label, else as few statements of about 1 MB as hold the
-    rows.
+    """INSERT INTO … VALUES: with a label one statement, else one for about every megabyte of rows.
 
-    Raises LabelUsed if the label is taken. With a label nothing or everything is inserted.
+    With a label either all rows are inserted or none. Raises LabelUsed if the label is taken.
     """
     head = f"INSERT INTO {qualified(TableName.parse(table))}"
     if label is not None:

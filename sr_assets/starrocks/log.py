@@ -10,19 +10,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-_SECRET_WORD = r"(?:secret|password|passwd|token|access_key|accesskey|account_key|shared_key|sas|credential)"
-_QUOTED = r"""(?:"(?:[^"\\]|\\.|"")*"|'(?:[^'\\]|\\.|'')*')"""
+_SECRET_WORD = r"(?:secret|password|passwd|token|credential|(?:access|account|shared|private)[._]?key)"
+_QUOTED = r"""(?:"(?:[^"\\]|\\.|"")*"|'(?:[^'\\]|\\.|'')*'|["'][^"']*\Z)"""  # the last: cut off in an error
 _SECRETS = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
-        # "aws.s3.secret_key" = "…" in FILES(), WITH BROKER, PROPERTIES; password='…' in a SET_VAR or a URL
-        # option
-        rf"""(["']?[\w.-]*{_SECRET_WORD}[\w.-]*["']?\s*=\s*){_QUOTED}""",
+        # "aws.s3.secret_key" = "…" in FILES(), WITH BROKER and PROPERTIES
+        rf"""({_SECRET_WORD}[\w.-]{{0,40}}["']?\s*=\s*){_QUOTED}""",
         rf"(\bIDENTIFIED\s+(?:WITH\s+\w+\s+)?(?:BY|AS)\s+(?:PASSWORD\s+)?){_QUOTED}",
         rf"(\bPASSWORD\s*\(\s*){_QUOTED}",
     )
 )
-_URL_PASSWORD = re.compile(r"(\w+://[^\s:/@]+:)[^\s/]+(@)")
+_URL_PASSWORD = re.compile(r"(://[^\s:/@]+:)[^\s/]+(@)")
 
 LOGGED_CHARACTERS = 20_000
 

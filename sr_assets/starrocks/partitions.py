@@ -11,6 +11,7 @@ from typing import TypeAlias
 from lineage.calendar import Grain, is_start, ordinal, start
 from sr_assets.errors import DeclarationError, StarRocksError
 from sr_assets.starrocks.catalog import PhysicalPartition, read_partitions
+from sr_assets.starrocks.drivers import as_text
 from sr_assets.starrocks.quoting import TableName, identifier, identifiers, text
 from sr_assets.starrocks.session import Session
 
@@ -125,10 +126,15 @@ def add_statements(
 
 
 def add_temporary(session: Session, table: str, targets: Sequence[PartitionTarget]) -> None:
-    """Creates temporary partitions: `target.name` is the temporary name. Leftovers of these names are dropped
-    first.
-    """
-    drop_temporary(session, table, [target.name for target in targets])
+    """Creates temporary partitions under `target.name`. Leftovers of these names are dropped first."""
+    name = TableName.parse(table)
+    rows = session.query(
+        "SELECT DISTINCT PARTITION_NAME FROM information_schema.partitions_meta "
+        "WHERE IS_TEMP = 1 AND DB_NAME = %s AND TABLE_NAME = %s",
+        [name.database, name.table],
+    )
+    leftovers = {as_text(leftover).lower() for (leftover,) in rows}
+    drop_temporary(session, table, [target.name for target in targets if target.name.lower() in leftovers])
     for statement in add_statements(table, targets, set(), temporary=True):
         session.execute(statement)
 

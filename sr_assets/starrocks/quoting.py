@@ -16,9 +16,7 @@ Scalar: TypeAlias = bool | int | float | Decimal | str | date | datetime | bytes
 # StarRocks' parser turns \n, \r, \0 and \\ back into the character; of other escapes it keeps only the
 # character after the backslash (AstBuilder.escapeBackSlash). A raw line break is legal, but it makes a log
 # line two.
-_ESCAPES = str.maketrans(
-    {"\\": "\\\\", "'": "\\'", '"': '\\"', "\0": "\\0", "\n": "\\n", "\r": "\\r"}
-)
+_ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", '"': '\\"', "\0": "\\0", "\n": "\\n", "\r": "\\r"})
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,11 +7,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
-from urllib.parse import unquote, urlsplit
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from sr_assets.errors import ConnectFailed, DeclarationError, StarRocksError
-from sr_assets.starrocks.driver_errors import as_text, connect_failure, failure, is_driver_error
+from sr_assets.starrocks.drivers import (
+    DBAPIConnection,
+    as_text,
+    connect_failure,
+    failure,
+    is_driver_error,
+    switch_on_autocommit,
+    use_utf8,
+)
 from sr_assets.starrocks.log import StatementLog
 from sr_assets.starrocks.quoting import Scalar, bind, literal
 from sr_assets.starrocks.transient import connection_lost
@@ -27,13 +35,6 @@ _READ_ONLY = re.compile(r"\s*(SELECT|SHOW|WITH|DESC|DESCRIBE|EXPLAIN)\b", re.IGN
 _LATEST = (4, 1, 0)
 
 _T = TypeVar("_T")
-
-
-class DBAPIConnection(Protocol):
-    """What is used of a DB-API 2 connection; PyMySQL, mysqlclient and mysql-connector-python have it."""
-
-    def cursor(self) -> Any: ...
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class Session:
             try:
                 connection.close()
             except Exception as error:
-                if not is_driver_error(error):
+                if not is_driver_error(error):  # a connection that the server has closed cannot say goodbye
                     raise
 
     def __enter__(self) -> Session:
@@ -204,7 +205,7 @@ class Session:
                 if not is_driver_error(error):
                     raise
                 raise connect_failure(error) from error
-            _switch_on_autocommit(connection)
+            switch_on_autocommit(connection)
             self._connection = connection
         return self._connection
 
@@ -225,12 +226,11 @@ def connect_url(
     `http` is the FE's HTTP address, `http://host:8030`, used with the same user. `read_timeout` (seconds)
     bounds the wait for any one answer. Statements raise ConnectFailed if no connection can be made.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in {"starrocks", "mysql"} or not parts.hostname:
-        raise DeclarationError(
-            "The StarRocks URL cannot be read", hint="Write it as starrocks://user:password@host:9030."
-        )
+    parts = _split(url, {"starrocks", "mysql"}, "starrocks://user:password@host:9030")
+    port = parts.port or 9030
     user, password = unquote(parts.username or "root"), unquote(parts.password or "")
+    if http:
+        _split(http, {"http", "https"}, "http://host:8030")
 
     def connect() -> DBAPIConnection:
         import pymysql  # a driver is loaded only by who connects
@@ -238,7 +238,7 @@ def connect_url(
         try:
             return pymysql.connect(
                 host=parts.hostname,
-                port=parts.port or 9030,
+                port=port,
                 user=user,
                 password=password,
                 database=parts.path.strip("/") or None,
@@ -248,7 +248,7 @@ def connect_url(
                 read_timeout=read_timeout,
             )
         except pymysql.Error as error:
-            raise connect_failure(error, f"{parts.hostname}:{parts.port or 9030}", user) from error
+            raise connect_failure(error, f"{parts.hostname}:{port}", user) from error
 
     endpoint = HttpEndpoint(http.rstrip("/"), user, password) if http else None
     return Session(connect, http=endpoint, log=log)
@@ -260,18 +260,25 @@ def from_dbapi(
     http: HttpEndpoint | None = None,
     log: StatementLog | None = None,
 ) -> Session:
-    """A session on any of the three MySQL drivers, for example `MySqlHook(…).get_conn`. Autocommit is
-    switched on.
+    """A session on any of the three MySQL drivers, for example `MySqlHook(…).get_conn`.
+
+    Autocommit and UTF-8 are switched on, whatever the connection's own settings.
     """
-    return Session(connect, http=http, log=log)
+
+    return Session(lambda: use_utf8(connect()), http=http, log=log)
 
 
-def _switch_on_autocommit(connection: Any) -> None:
-    """`autocommit` is a method in PyMySQL and mysqlclient and a property in mysql-connector-python."""
-    if callable(getattr(connection, "autocommit", None)):
-        connection.autocommit(True)
-    else:
-        connection.autocommit = True
+def _split(url: str, schemes: set[str], form: str) -> SplitResult:
+    """The URL's parts. The error does not show the URL, which may hold a password."""
+    hint = f"Write it as {form}."
+    try:
+        parts = urlsplit(url)
+        readable = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:  # a port that is no number, an unclosed bracket
+        raise DeclarationError("A URL of the StarRocks connection cannot be read", hint=hint) from error
+    if not readable:
+        raise DeclarationError("A URL of the StarRocks connection cannot be read", hint=hint)
+    return parts
 
 
 def _variable(name: str) -> str:

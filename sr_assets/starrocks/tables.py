@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from sr_assets.errors import DeclarationError
 from sr_assets.starrocks.catalog import read_columns
-from sr_assets.starrocks.driver_errors import as_text
+from sr_assets.starrocks.drivers import as_text
 from sr_assets.starrocks.quoting import TableName, identifier, identifiers, properties, text
 from sr_assets.starrocks.session import Session
 
@@ -89,9 +89,8 @@ def create_table(spec: TableSpec) -> str:
 def ensure_table(session: Session, spec: TableSpec) -> bool:
     """Creates database and table if they are missing; True if the table was created.
 
-    An existing table has to have the same columns in name and type family and the same partition column:
-    DeclarationError says which differ. Further columns of the existing table are accepted if they can be left
-    out.
+    An existing table has to have the declared columns (by name and type family; it may have more), the same
+    key model and the same partition column: DeclarationError says what differs.
     """
     statement = create_table(spec)
     columns = read_columns(session, spec.name)
@@ -99,7 +98,7 @@ def ensure_table(session: Session, spec: TableSpec) -> bool:
         session.execute(f"CREATE DATABASE IF NOT EXISTS {identifier(TableName.parse(spec.name).database)}")
         session.execute(statement)
         return True
-    differences = [*_column_differences(spec, columns), *_partition_differences(session, spec)]
+    differences = [*_column_differences(spec, columns), *_layout_differences(session, spec)]
     if differences:
         raise DeclarationError(
             f"{spec.name} exists and differs from its declaration: {'; '.join(differences)}",
@@ -168,15 +167,18 @@ def _column_differences(spec: TableSpec, columns: Mapping[str, str]) -> list[str
     return differences
 
 
-def _partition_differences(session: Session, spec: TableSpec) -> list[str]:
+def _layout_differences(session: Session, spec: TableSpec) -> Iterator[str]:
+    """Differences in what the table's rows are kept by. Nothing for a view, which has no layout."""
     name = TableName.parse(spec.name)
-    rows = session.query(
-        "SELECT PARTITION_KEY FROM information_schema.tables_config "
+    for model, partition_key in session.query(
+        "SELECT TABLE_MODEL, PARTITION_KEY FROM information_schema.tables_config "
         "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
         [name.database, name.table],
-    )
-    actual = as_text(rows[0][0] or "").replace("`", "").strip() if rows else ""
-    declared = spec.partition.column if spec.partition else ""
-    if actual.lower() == declared.lower():
-        return []
-    return [f"it is partitioned by {actual or 'nothing'}, declared {declared or 'without partitions'}"]
+    ):
+        # PRIMARY_KEYS in the code, PRI_KEYS in the documentation
+        if as_text(model).startswith("PRI") != (spec.key_model == "primary"):
+            yield f"its key model is {as_text(model)}, declared {spec.key_model}"
+        actual = as_text(partition_key or "").replace("`", "").strip()
+        declared = spec.partition.column if spec.partition else ""
+        if actual.lower() != declared.lower():
+            yield f"it is partitioned by {actual or 'nothing'}, declared {declared or 'without partitions'}"

@@ -34,8 +34,13 @@ _MESSAGES = re.compile(
 
 
 def connection_lost(code: int, message: str) -> bool:
-    """Whether the connection is unusable, so that nothing is known of the statement that was under way."""
-    return code in {2006, 2013, 2055} or (code == 0 and not message) or bool(_LOST.search(message))
+    """Whether the connection is unusable, so that nothing is known of the statement that was under way.
+
+    An error of the server (1000 and up, but for the client's 2000 to 2999) came over a connection that works,
+    even if it tells of a lost connection between servers.
+    """
+    from_client = code == 0 or 2000 <= code < 3000
+    return code in {2006, 2013, 2055} or (from_client and (not message or bool(_LOST.search(message))))
 
 
 def is_transient(code: int, message: str) -> bool:
@@ -44,4 +49,8 @@ def is_transient(code: int, message: str) -> bool:
     It does not say that the statement had no effect: after a lost connection or a timeout the caller has to
     look at the label and at the partition first.
     """
-    return code in _CODES or connection_lost(code, message) or bool(_MESSAGES.search(message))
+    return (
+        code in _CODES
+        or connection_lost(code, message)
+        or bool(_LOST.search(message) or _MESSAGES.search(message))
+    )

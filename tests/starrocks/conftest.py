@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -18,7 +19,8 @@ from sr_assets.starrocks.session import Session, connect_url
 class Server:
     url: str
     http: str | None
-    storage: Path | None  # where s3://bucket/key is read from; None: a real cluster
+    storage: Path | None  # where s3://bucket/key is read from, if these tests can write there
+    standin: bool
 
     def session(self) -> Session:
         return connect_url(self.url, self.http)
@@ -28,7 +30,7 @@ class Server:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if url := os.environ.get("SR_TEST_URL"):
         storage = os.environ.get("SR_TEST_STORAGE")
-        yield Server(url, os.environ.get("SR_TEST_HTTP"), Path(storage) if storage else None)
+        yield Server(url, os.environ.get("SR_TEST_HTTP"), Path(storage) if storage else None, standin=False)
         return
     from sr_assets.standin import StandIn, StandInConfig
 
@@ -39,6 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             f"starrocks://root:open%20sesame@127.0.0.1:{standin.port}",
             f"http://127.0.0.1:{standin.http_port}",
             storage_root,
+            standin=True,
         )
 
 
@@ -59,6 +62,30 @@ def database(session: Session) -> Iterator[str]:
     session.execute(f"CREATE DATABASE {name}")
     yield name
     session.execute(f"DROP DATABASE IF EXISTS {name} FORCE")
+
+
+Faults = Callable[[str], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def faults(server: Server) -> Faults:
+    """`with faults("drop_after_commit@table"):` makes the stand-in fail once at that point.
+
+    Real clusters have other fail points, so that these tests are the stand-in's alone.
+    """
+    if not server.standin:
+        pytest.skip("fail points of the stand-in")
+
+    @contextmanager
+    def enabled(point: str) -> Iterator[None]:
+        with server.session() as admin:
+            admin.execute(f"ADMIN ENABLE FAILPOINT '{point}' WITH 1 TIMES")
+            try:
+                yield
+            finally:
+                admin.execute(f"ADMIN DISABLE FAILPOINT '{point}'")
+
+    return enabled
 
 
 @pytest.fixture

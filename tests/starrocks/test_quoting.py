@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +13,7 @@ from sr_assets.starrocks.labels import insert_rows
 from sr_assets.starrocks.quoting import TableName, bind, identifier, literal, literals, properties, text
 from sr_assets.starrocks.session import Session
 
-LITERALS = [
+LITERALS: list[tuple[Any, str]] = [
     (None, "NULL"),
     (True, "TRUE"),
     (-5, "-5"),
@@ -33,7 +34,7 @@ LITERALS = [
 
 
 @pytest.mark.parametrize(("value", "sql"), LITERALS, ids=repr)
-def test_literal(value: object, sql: str) -> None:
+def test_literal(value: Any, sql: str) -> None:
     assert literal(value) == sql
 
 
@@ -42,7 +43,7 @@ def test_literal(value: object, sql: str) -> None:
     [float("nan"), float("inf"), Decimal("NaN"), datetime(2024, 1, 1, tzinfo=UTC), "\ud800", object(), [1]],
     ids=repr,
 )
-def test_what_has_no_literal_is_refused(value: object) -> None:
+def test_what_has_no_literal_is_refused(value: Any) -> None:
     with pytest.raises(DeclarationError):
         literal(value)
 

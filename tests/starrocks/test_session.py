@@ -165,6 +165,21 @@ def test_autocommit_is_switched_on_in_both_ways(fake: FakeServer) -> None:
     assert with_property.autocommit is True
 
 
+def test_a_connection_in_latin1_is_switched_to_utf8(fake: FakeServer) -> None:
+    class Latin1(FakeConnection):
+        charset = "latin1"
+
+        def character_set_name(self) -> str:
+            return self.charset
+
+        def set_character_set(self, name: str) -> None:
+            self.charset = name
+
+    connection = Latin1(fake)
+    from_dbapi(lambda: connection).query("SELECT 'ä'")
+    assert connection.charset == "utf8mb4"
+
+
 def test_statements_are_logged_with_their_context(fake: FakeServer, tmp_path: Path) -> None:
     session = from_dbapi(fake.connect, log=StatementLog(tmp_path / "log"))
     with session.context(asset="a.b"):
@@ -179,10 +194,22 @@ def test_statements_are_logged_with_their_context(fake: FakeServer, tmp_path: Pa
     ]
 
 
-@pytest.mark.parametrize("url", ["", "host:9030", "postgres://u@h/", "starrocks://"])
-def test_an_unreadable_url_is_refused(url: str) -> None:
-    with pytest.raises(DeclarationError, match="cannot be read"):
-        connect_url(url)
+BAD_URLS = [
+    ("", None),
+    ("host:9030", None),
+    ("postgres://u:hush@h/", None),
+    ("starrocks://", None),
+    ("starrocks://u:hush@h:port", None),
+    ("starrocks://[::1", None),
+    ("starrocks://u:hush@h", "h:8030"),
+]
+
+
+@pytest.mark.parametrize(("url", "http"), BAD_URLS)
+def test_an_unreadable_url_is_refused(url: str, http: str | None) -> None:
+    with pytest.raises(DeclarationError, match="cannot be read") as caught:
+        connect_url(url, http)
+    assert "hush" not in str(caught.value)
 
 
 def test_an_endpoint_hides_its_password() -> None:

@@ -23,6 +23,7 @@ TRANSIENT = [
     (1064, "query timeout. backend id: 10001"),
     (1064, "Fe abort the task"),
     (1064, "leader transfer, please retry"),
+    (1064, "rpc failed, host: be-1: Connection reset by peer"),
     (1064, "Backend node not found. Check if any backend node is down. backend: [10.0.0.1 alive: false]"),
     (1064, "Failed to allocate resource to query: pending timeout [300]"),
 ]
@@ -51,3 +52,4 @@ def test_permanent(code: int, message: str) -> None:
 def test_only_a_lost_connection_closes_the_session() -> None:
     assert connection_lost(2013, "") and connection_lost(0, "")
     assert not connection_lost(5024, "Insert reached its timeout of 300 seconds")
+    assert not connection_lost(1064, "rpc failed, host: be-1: Connection reset by peer")

@@ -1,10 +1,12 @@
-"""The errors of PyMySQL, mysqlclient and mysql-connector-python, told by their shape, as StarRocksError.
+"""What differs between PyMySQL, mysqlclient and mysql-connector-python: errors, texts and settings.
 
 A DB-API module has a class `Error`; MySQL drivers put the server's error number in `args[0]` and the message
 in `args[1]` (mysql-connector-python also in `msg`). So no driver has to be imported to recognise its errors.
 """
 
 from __future__ import annotations
+
+from typing import Any, Protocol
 
 from sr_assets.errors import ConnectFailed, StarRocksError
 from sr_assets.starrocks.log import mask, shorten
@@ -14,6 +16,13 @@ STATEMENT_CHARACTERS = 2_000
 
 # MySQL: access denied to a database, to a user, without password; StarRocks: privilege missing
 _ACCESS_DENIED = frozenset({1044, 1045, 1698, 5203})
+
+
+class DBAPIConnection(Protocol):
+    """What is used of a DB-API 2 connection; PyMySQL, mysqlclient and mysql-connector-python have it."""
+
+    def cursor(self) -> Any: ...
+    def close(self) -> None: ...
 
 
 def is_driver_error(error: Exception) -> bool:
@@ -52,6 +61,22 @@ def connect_failure(error: Exception, address: str = "the StarRocks server", use
 def as_text(value: object) -> str:
     """A text column's value: some drivers answer bytes where the server names no character set."""
     return bytes(value).decode() if isinstance(value, bytes | bytearray) else str(value)
+
+
+def switch_on_autocommit(connection: Any) -> None:
+    """`autocommit` is a method in PyMySQL and mysqlclient and a property in mysql-connector-python."""
+    if callable(getattr(connection, "autocommit", None)):
+        connection.autocommit(True)
+    else:
+        connection.autocommit = True
+
+
+def use_utf8(connection: Any) -> DBAPIConnection:
+    """The connection, talking UTF-8: mysqlclient begins with latin1, the others with utf8mb4."""
+    name = getattr(connection, "character_set_name", lambda: "utf8mb4")()
+    if not name.startswith("utf8"):
+        connection.set_character_set("utf8mb4")
+    return connection  # type: ignore[no-any-return]
 
 
 def _code_and_message(error: Exception) -> tuple[int, str]:
