@@ -19,7 +19,8 @@ from sr_assets.errors import DeclarationError
 from sr_assets.executor import Owner, Run
 from sr_assets.graph import AssetGraph
 from sr_assets.service import Service
-from sr_assets.starrocks.session import DBAPIConnection, HttpEndpoint, from_dbapi
+from sr_assets.starrocks.drivers import DBAPIConnection
+from sr_assets.starrocks.session import HttpEndpoint, from_dbapi
 
 DEFAULT_CONNECTION = "starrocks_default"
 

@@ -13,7 +13,7 @@ from sr_assets.executor.choose import Verdict
 from sr_assets.executor.events import Outcome, Result
 from sr_assets.executor.run import Run
 from sr_assets.ledger import Attempt, KeyIntent, Status
-from sr_assets.starrocks.catalog import read_partitions
+from sr_assets.starrocks.catalog import PhysicalPartition, read_partitions
 from sr_assets.state import State
 
 #: How long a committed write may stay invisible.
@@ -22,7 +22,10 @@ PUBLISH_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A write that ended well as far as its statement tells, or with `error`."""
+    """A write that ended well as far as its statement tells, or with `error`.
+
+    `rows` of it were said to be written and may still have to become visible.
+    """
 
     index: int
     label: str
@@ -31,6 +34,7 @@ class Written:
     started_at: datetime
     finished_at: datetime
     error: str | None = None
+    rows: int = 0
 
 
 def finish(
@@ -41,7 +45,7 @@ def finish(
         return []
     asset = state[node.name]
     names = {w.index: asset.physical[w.index].name for w in writes}
-    after = _published(run, node, [(names[w.index], w.intent.before) for w in writes if w.error is None])
+    after = _published(run, node, {names[w.index]: w for w in writes if w.error is None})
     errors = {w.index: w.error or _unchanged(w, names[w.index], after) for w in writes}
     verified = {index: names[index] for index, error in errors.items() if error is None}
     verdicts = check_partitions(run, node, seq, verified, asset.keys)
@@ -56,18 +60,23 @@ def finish(
     return results
 
 
-def _published(run: Run, node: Node, written: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Fingerprints by partition name, once those of `written` (name, fingerprint before) have changed.
+def _published(run: Run, node: Node, written: Mapping[str, Written]) -> dict[str, int]:
+    """Fingerprints by partition name, once what was `written`, by partition name, can be seen.
 
-    StarRocks answers COMMITTED where rows are durable and not visible yet (tx_visible_wait_timeout, 10 s); a
-    partition that is the same after PUBLISH_SECONDS was not written.
+    Where StarRocks answers COMMITTED, rows are durable and not visible yet (tx_visible_wait_timeout, 10 s): an
+    overwritten partition is new then, and still at its first version. A partition that is the same after
+    PUBLISH_SECONDS was not written.
     """
     ends = time.monotonic() + PUBLISH_SECONDS
     while True:
-        parts = read_partitions(run.session, [node.name]).get(node.name, ())
-        found = {part.name: part.fingerprint for part in parts}
-        if all(found.get(name, 0) != before for name, before in written) or time.monotonic() > ends:
-            return found
+        parts = {part.name: part for part in read_partitions(run.session, [node.name]).get(node.name, ())}
+
+        def seen(name: str, w: Written, parts: Mapping[str, PhysicalPartition] = parts) -> bool:
+            part = parts.get(name)
+            return part is not None and part.fingerprint != w.intent.before and (part.written or not w.rows)
+
+        if all(seen(name, w) for name, w in written.items()) or time.monotonic() > ends:
+            return {name: part.fingerprint for name, part in parts.items()}
         time.sleep(0.2)
 
 

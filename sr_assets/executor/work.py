@@ -93,9 +93,9 @@ def _see_written(work: Work, index: int) -> None:
 def _write(work: Work, intents: dict[int, KeyIntent]) -> list[Written]:
     """Send one statement for these partitions, again where that is safe; the label and the error tell its end."""
     started = work.run.ledger.now()
-    label, error = next(iter(intents.values())).label, None
+    label, rows, error = next(iter(intents.values())).label, 0, None
     try:
-        label = _send(work, tuple(intents), label)
+        label, rows = _send(work, tuple(intents), label)
     except ConnectFailed:
         raise
     except SrAssetsError as failure:
@@ -103,19 +103,25 @@ def _write(work: Work, intents: dict[int, KeyIntent]) -> list[Written]:
     finished = work.run.ledger.now()
     code = work.intent.code_version
     return [
-        Written(index, label, intent, code, started, finished, error) for index, intent in intents.items()
+        Written(index, label, intent, code, started, finished, error, rows)
+        for index, intent in intents.items()
     ]
 
 
-def _send(work: Work, indexes: tuple[int, ...], label: str) -> str:
-    """The label under which the write took place. Raises what StarRocks said where it did not."""
+def _send(work: Work, indexes: tuple[int, ...], label: str) -> tuple[str, int]:
+    """The label under which the write took place, and its rows that may not be visible yet.
+
+    Raises what StarRocks said where it did not take place.
+    """
     asset = work.state[work.node.name]
     names = tuple(asset.physical[index].name for index in indexes)
     for number in range(TRIES):
         name = try_label(label, number)
         try:
-            write(work.run.session, Write(work.node, asset.keys, indexes, names, name, work.run.storage))
-            return name
+            rows = write(
+                work.run.session, Write(work.node, asset.keys, indexes, names, name, work.run.storage)
+            )
+            return name, rows
         except StarRocksError as error:
             if not error.transient:
                 raise
@@ -123,7 +129,7 @@ def _send(work: Work, indexes: tuple[int, ...], label: str) -> str:
             # the fingerprint will tell; otherwise it is sent again under the next label.
             finished = finished_label(work.run.session, work.node, label, work.sleep)
             if finished is not None and _changed(work, names):
-                return finished
+                return finished, 0
             if number == TRIES - 1:
                 raise
             work.sleep(random.uniform(0.5, 1.0) * 2**number)

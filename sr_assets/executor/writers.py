@@ -46,9 +46,12 @@ class Write:
     storage: Mapping[str, str]
 
 
-def write(session: Session, work: Write) -> None:
-    """Replace the partitions' rows. Raises StarRocksError; then the label and the fingerprint decide."""
-    _WRITERS[type(work.node.asset.recipe)](session, work)
+def write(session: Session, work: Write) -> int:
+    """Replace the partitions' rows; gives the number of rows that may still have to become visible.
+
+    Raises StarRocksError; then the label and the fingerprint decide.
+    """
+    return _WRITERS[type(work.node.asset.recipe)](session, work)
 
 
 def partition_target(asset: Asset, keys: KeySpace, index: int) -> PartitionTarget | None:
@@ -67,25 +70,25 @@ def partition_target(asset: Asset, keys: KeySpace, index: int) -> PartitionTarge
     return PartitionTarget(name, lower.strftime(form), upper.strftime(form))
 
 
-def _write_sql(session: Session, work: Write) -> None:
+def _write_sql(session: Session, work: Write) -> int:
     query = work.node.query
     assert query is not None
-    _overwrite(session, work, query.outputs, query.render(work.keys.window(work.indexes[0])))
+    return _overwrite(session, work, query.outputs, query.render(work.keys.window(work.indexes[0])))
 
 
-def _write_files(session: Session, work: Write) -> None:
+def _write_files(session: Session, work: Write) -> int:
     recipe = work.node.asset.recipe
     assert isinstance(recipe, FilesLoad)
     columns = tuple(recipe.select) or tuple(column.name for column in work.node.asset.columns)
     expressions = tuple(recipe.select.values()) or columns
     path = render(recipe.path, work.keys.window(work.indexes[0]))
     files = files_table(path, recipe.format, recipe.options, work.storage)
-    _overwrite(session, work, columns, f"SELECT {', '.join(expressions)} FROM {files}")
+    return _overwrite(session, work, columns, f"SELECT {', '.join(expressions)} FROM {files}")
 
 
-def _overwrite(session: Session, work: Write, columns: Sequence[str], select: str) -> None:
+def _overwrite(session: Session, work: Write, columns: Sequence[str], select: str) -> int:
     asset = work.node.asset
-    overwrite(
+    return overwrite(
         session,
         asset.name,
         partitions=None if asset.partitions.partition_column is None else work.names,
@@ -96,7 +99,7 @@ def _overwrite(session: Session, work: Write, columns: Sequence[str], select: st
     )
 
 
-def _write_broker(session: Session, work: Write) -> None:
+def _write_broker(session: Session, work: Write) -> int:
     asset, recipe = work.node.asset, work.node.asset.recipe
     assert isinstance(recipe, BrokerLoad)
 
@@ -131,9 +134,10 @@ def _write_broker(session: Session, work: Write) -> None:
         )
 
     _swap_in(session, work, load)
+    return 0
 
 
-def _write_stream(session: Session, work: Write) -> None:
+def _write_stream(session: Session, work: Write) -> int:
     asset, recipe = work.node.asset, work.node.asset.recipe
     assert isinstance(recipe, StreamLoad)
 
@@ -153,6 +157,7 @@ def _write_stream(session: Session, work: Write) -> None:
             _await_visible(session, asset, work.label)
 
     _swap_in(session, work, load)
+    return 0
 
 
 def _await_visible(session: Session, asset: Asset, label: str) -> None:
@@ -200,7 +205,7 @@ def _nothing_is_no_error() -> Iterator[None]:
 
 _NO_ROWS = "all partitions have no load data"
 
-_WRITERS: dict[type, Callable[[Session, Write], None]] = {
+_WRITERS: dict[type, Callable[[Session, Write], int]] = {
     Sql: _write_sql,
     FilesLoad: _write_files,
     BrokerLoad: _write_broker,

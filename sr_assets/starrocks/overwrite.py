@@ -20,8 +20,8 @@ def overwrite(
     select: str,
     label: str,
     timeout: int,
-) -> None:
-    """Replaces the rows of `partitions` by those of `select`, whose text is sent as it is given.
+) -> int:
+    """Replaces the rows of `partitions` by those of `select`, whose text is sent as it is given. Gives their number.
 
     `partitions` are physical names, all existing; None only for a table without partitions, as an overwrite
     without PARTITION empties every partition that gets no row. `timeout` is in seconds.
@@ -42,10 +42,9 @@ def overwrite(
     )
     with label_conflicts():
         if has_property:
-            session.execute(statement)
-        else:
-            with session.variables({"query_timeout": timeout}):
-                session.execute(statement)
+            return session.execute(statement)
+        with session.variables({"query_timeout": timeout}):
+            return session.execute(statement)
 
 
 def overwrite_statement(
