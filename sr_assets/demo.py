@@ -24,6 +24,7 @@ from types import ModuleType
 from rich.console import Console
 from rich.progress import track
 
+from sr_assets.cli.main import INTERRUPTED
 from sr_assets.cli.main import main as cli
 from sr_assets.errors import SrAssetsError
 
@@ -113,6 +114,8 @@ def _run(*arguments: str) -> None:
     try:
         cli(list(arguments), standalone_mode=False)
     except SystemExit as end:
+        if end.code == INTERRUPTED:
+            raise KeyboardInterrupt from None
         if end.code:
             raise DemoFailed(f"sr-assets {shlex.join(arguments)} ended with {end.code}") from None
 

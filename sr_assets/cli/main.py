@@ -1,7 +1,7 @@
 """The command line's commands and options.
 
 Exit codes: 0 done; 1 a partition failed, or an asset's declaration is wrong; 2 what was typed is wrong;
-3 StarRocks can not be reached or refused; 4 `plan --check` found something to do.
+3 StarRocks can not be reached or refused; 4 `plan --check` found something to do; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from sr_assets.errors import ConnectFailed, DeclarationError, SelectionError, Sr
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+#: The exit code of an interrupted command, as shells have it: 128 + SIGINT.
+INTERRUPTED = 130
+
+
 class _Group(click.Group):
     """Turns our errors into a message and an exit code."""
 
@@ -29,6 +33,9 @@ class _Group(click.Group):
         except SrAssetsError as error:
             click.echo(f"error: {error}", err=True)
             raise SystemExit(exit_code(error)) from None
+        except KeyboardInterrupt:
+            click.echo("interrupted; the same command goes on with what is left", err=True)
+            raise SystemExit(INTERRUPTED) from None
 
 
 def exit_code(error: SrAssetsError) -> int:

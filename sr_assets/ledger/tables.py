@@ -18,7 +18,7 @@ from sr_assets.starrocks.session import Session
 from sr_assets.starrocks.tables import Column, TableSpec, ensure_table
 
 _NAME = "VARCHAR(512)"
-_TEXT = "STRING"
+_TEXT = "VARCHAR(1048576)"  # STRING holds 65,533 bytes
 
 
 def _required(name: str, type: str, comment: str = "") -> Column:

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from sr_assets.standin.engine import Context
 from sr_assets.standin.errors import ServerError, analyzing
 from sr_assets.standin.jobs import Job
@@ -15,7 +13,7 @@ from sr_assets.standin.lexer import Cursor, Token, commas, text_of
 from sr_assets.standin.model import Partition, Table
 from sr_assets.standin.results import Done, Result, Rows
 from sr_assets.standin.staging import Target, convert
-from sr_assets.standin.storage import Transaction, literal, now, quote
+from sr_assets.standin.storage import Transaction, literal, now, quote, stage_rows
 from sr_assets.standin.writing import Tolerance, count_rows
 
 
@@ -154,10 +152,9 @@ def _values(context: Context, cursor: Cursor) -> str:
     if any(len(row) != width for row in rows):
         raise ServerError("Getting analyzing error. Detail message: Values have unequal number of columns.")
     if all(_is_literal(item) for row in rows for item in row):
-        columns = zip(*([_literal_text(item) for item in row] for row in rows), strict=True)
-        data = {f"c{n}": np.array(column, dtype=object) for n, column in enumerate(columns)}
-        context.cancellation.cursor.register("__values", data)
-        return "SELECT {} FROM __values".format(", ".join(f"CAST(c{n} AS VARCHAR)" for n in range(width)))
+        texts = [[_literal_text(item) for item in row] for row in rows]
+        stage_rows(context.cancellation.cursor, "given", texts, width)
+        return "SELECT * FROM given"
     lists = ", ".join("(" + ", ".join(_item(context, cursor.sql, item) for item in row) + ")" for row in rows)
     return f"SELECT * FROM (VALUES {lists})"
 

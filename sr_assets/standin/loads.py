@@ -242,13 +242,15 @@ def source_query(
 
     Lines of CSV that cannot be read and rows that WHERE leaves out are counted on the job.
     """
-    stage = f"source_{job.txn}_{job.files}_{len(set_clauses)}"
+    stage = f"source_{job.txn}_{job.files}"  # each part has more files than the one before
     base = [quote(name) for name in given]
     base += [f"{files.path_column(name)} AS {quote(name)}" for name in path_columns]
     try:
         cursor.execute(f"CREATE OR REPLACE TEMP TABLE {stage} AS SELECT {', '.join(base)} FROM {relation}")
         if csv:
             _count_rejects(cursor, job)
+    except duckdb.InterruptException:
+        raise  # cancelled, which the caller explains
     except duckdb.Error as error:
         raise analyzing(str(error).splitlines()[0]) from error
     plain = [name for name in [*given, *path_columns] if name not in set_clauses]

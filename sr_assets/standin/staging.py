@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
-import numpy as np
 
 from sr_assets.standin import bounds
 from sr_assets.standin.errors import analyzing
 from sr_assets.standin.model import Bound, Column, ListValue, Partition, Table
-from sr_assets.standin.storage import literal, now, quote
+from sr_assets.standin.storage import literal, now, quote, stage_rows
 
 _MAX_TRACKED = 5
 _FEW = 4  # partitions that a CASE finds faster than a join
@@ -92,15 +91,15 @@ def assigned_query(
         return f"SELECT {columns}, CASE WHEN s.__bad THEN NULL ELSE {ids} END AS __pid FROM {stage} AS s"
     if scheme.kind == "list":
         entries = [(*value, partition.id) for partition in partitions for value in partition.values]
-        _register(cursor, entries, width=len(scheme.columns) + 1)
+        stage_rows(cursor, "targets", entries, width=len(scheme.columns) + 1)
         on = " AND ".join(
-            f"CAST(s.{quote(column)} AS VARCHAR) IS NOT DISTINCT FROM CAST(t.c{n} AS VARCHAR)"
+            f"CAST(s.{quote(column)} AS VARCHAR) IS NOT DISTINCT FROM t.c{n}"
             for n, column in enumerate(scheme.columns)
         )
-        pid = f"t.c{len(scheme.columns)}"
+        pid = f"CAST(t.c{len(scheme.columns)} AS BIGINT)"
         return (
             f"SELECT {columns}, CASE WHEN s.__bad THEN NULL ELSE {pid} END AS __pid "
-            f"FROM {stage} AS s LEFT JOIN __targets AS t ON {on}"
+            f"FROM {stage} AS s LEFT JOIN targets AS t ON {on}"
         )
     return _assigned_by_range(cursor, table, stage, columns, partitions)
 
@@ -122,12 +121,13 @@ def _assigned_by_range(
     rows = [
         (_bound_text(partition.lower), _bound_text(partition.upper), partition.id) for partition in partitions
     ]
-    _register(cursor, rows, width=3)
+    stage_rows(cursor, "targets", rows, width=3)
     return (
         f"SELECT {columns}, CASE WHEN s.__bad THEN NULL "
         f"WHEN t.upper IS NULL OR coalesce({column}, {low}) < t.upper THEN t.id END AS __pid "
         f"FROM {stage} AS s ASOF LEFT JOIN ("
-        f"SELECT coalesce(CAST(c0 AS {kind}), {low}) AS lower, CAST(c1 AS {kind}) AS upper, c2 AS id FROM __targets"
+        f"SELECT coalesce(CAST(c0 AS {kind}), {low}) AS lower, CAST(c1 AS {kind}) AS upper, "
+        f"CAST(c2 AS BIGINT) AS id FROM targets"
         f") AS t ON coalesce({column}, {low}) >= t.lower"
     )
 
@@ -143,14 +143,6 @@ def _in_range(value: str, kind: str, partition: Partition) -> str:
 
 def _bound_text(bound: Bound | None) -> str | None:
     return None if bound is None else bounds.show_bound(bound)
-
-
-def _register(cursor: duckdb.DuckDBPyConnection, rows: Sequence[Sequence[object]], width: int) -> None:
-    """Offer rows to DuckDB as the relation `__targets` with columns c0, c1, ...; the last one is an id."""
-    columns = list(zip(*rows, strict=True)) if rows else [()] * width
-    arrays = {f"c{n}": np.array(column, dtype=object) for n, column in enumerate(columns[:-1])}
-    arrays[f"c{width - 1}"] = np.array(columns[-1], dtype=np.int64)
-    cursor.register("__targets", arrays)
 
 
 def bad_examples(cursor: duckdb.DuckDBPyConnection, table: Table, assigned: str) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ class _Connection(Connection):  # type: ignore[misc]
 
     async def handle_stmt_prepare(self, data: bytes) -> None:
         """StarRocks prepares queries only."""
-        if self.client_charset.decode(data).lstrip()[:6].upper() in ("SELECT", "WITH"):
+        if self.client_charset.decode(data).lstrip().upper().startswith(("SELECT", "WITH")):
             await super().handle_stmt_prepare(data)
             return
         refusal = ServerError("This command is not supported in the prepared statement protocol yet", 1295)

@@ -248,6 +248,9 @@ class Writer:
         job.loaded = sum(sum(part.counts.values()) for part in staged)
         job.filtered, job.scanned = bad, job.loaded + bad + job.unselected
         if not bad:
+            if not job.loaded and job.type in ("BROKER", "STREAM_LOAD"):
+                # FE parameter empty_load_as_error, on by default; an INSERT without rows is no error
+                raise ServerError("all partitions have no load data")
             return
         with self._store.transaction(cursor) as change:
             track(change, job, [example for part in staged for example in part.examples])

@@ -78,6 +78,21 @@ def test_mysql_connector(server: StandIn, db: Client, autocommit: bool) -> None:
     connection.close()
 
 
+def test_only_queries_can_be_prepared(server: StandIn, db: Client) -> None:
+    db("CREATE TABLE c (id INT, v STRING)")
+    db("INSERT INTO c VALUES (1, 'a'), (2, 'b')")
+    connection = mysql.connector.connect(
+        host="127.0.0.1", port=server.port, user="root", database=db.value("SELECT DATABASE()"), use_pure=True
+    )
+    cursor = connection.cursor(prepared=True)
+    cursor.execute("SELECT v FROM c WHERE id = %s", (2,))
+    assert cursor.fetchall() == [("b",)]
+    with pytest.raises(mysql.connector.Error) as caught:
+        cursor.execute("INSERT INTO c VALUES (%s, %s)", (3, "c"))
+    assert caught.value.errno == 1295
+    connection.close()
+
+
 @pytest.mark.parametrize("autocommit", [True, False])
 def test_pymysql_sessions(server: StandIn, db: Client, autocommit: bool) -> None:
     name = db.value("SELECT DATABASE()")

@@ -40,7 +40,15 @@ def test_literal(value: Any, sql: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), Decimal("NaN"), datetime(2024, 1, 1, tzinfo=UTC), "\ud800", object(), [1]],
+    [
+        float("nan"),
+        float("inf"),
+        Decimal("NaN"),
+        datetime(2024, 1, 1, tzinfo=UTC),
+        "\ud800",
+        pytest.param(object(), id="an object"),
+        [1],
+    ],
     ids=repr,
 )
 def test_what_has_no_literal_is_refused(value: Any) -> None:
