@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -353,7 +354,9 @@ class Store:
 
 def _open(data_dir: Path | None) -> duckdb.DuckDBPyConnection:
     if data_dir is None:
-        return duckdb.connect(":memory:")
+        # DuckDB would spill into .tmp of the working directory otherwise
+        spill = Path(tempfile.gettempdir()) / "sr-assets-standin"
+        return duckdb.connect(":memory:", config={"temp_directory": str(spill)})
     data_dir.mkdir(parents=True, exist_ok=True)
     try:
         return duckdb.connect(str(data_dir / "standin.duckdb"))
