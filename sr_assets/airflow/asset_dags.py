@@ -62,8 +62,8 @@ def asset_dag(place: Place, graph: AssetGraph, name: str) -> DAG:
         tags=["sr-assets", *node.asset.tags, *filter(None, [node.asset.group])],
         default_args={
             "owner": node.asset.owner or "airflow",
-            "retries": 3,
-            "retry_delay": timedelta(seconds=30),
+            "retries": 5,
+            "retry_delay": timedelta(seconds=20),
         },
         params=_FORM,
     ) as dag:

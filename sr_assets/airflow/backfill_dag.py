@@ -11,6 +11,7 @@ selection are started by `sr_reconcile`.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, Param, TriggerRule, get_current_context, task
@@ -63,7 +64,8 @@ def backfill_dag(place: Place, graph: AssetGraph) -> DAG:
         description="Builds a range of a selection of assets, in topological order.",
         doc_md=__doc__,
         tags=["sr-assets"],
-        default_args={"retries": 1},
+        # A batch that met another run on its partitions is tried again; what failed for good is not.
+        default_args={"retries": 5, "retry_delay": timedelta(seconds=20)},
         params=_FORM,
     ) as dag:
 

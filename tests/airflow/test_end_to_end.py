@@ -27,7 +27,12 @@ DIAMOND = ["mart.airport_day", "mart.flight_weather", "mart.weather_day", "mart.
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory, landing: Any) -> Iterator[LocalAirflow]:
     home = tmp_path_factory.mktemp("airflow")
-    local = LocalAirflow(home, ROOT / "dags", ROOT / "assets", settings={"AIRFLOW__CORE__PARALLELISM": "3"})
+    local = LocalAirflow(
+        home,
+        ROOT / "dags",
+        ROOT / "assets",
+        settings={"AIRFLOW__CORE__PARALLELISM": "3", "SR_ASSETS_RECONCILE": "0 0 1 1 *"},
+    )
     assert local.storage is not None
     landing.land_dimensions(local.storage)
     landing.land_flights(local.storage, [date.fromisoformat(DAY)])
@@ -172,6 +177,34 @@ def test_a_backfill_with_a_failing_day_goes_on_when_cleared(
         state for (state,) in starrocks.query("SELECT state FROM _sr_assets.backfills ORDER BY at, state")
     ]
     assert states == ["running", "failed", "success"]
+
+
+def test_reconcile_starts_what_no_event_told_of(api: httpx.Client, starrocks: Session) -> None:
+    starrocks.execute(
+        "INSERT INTO nyc.flights SELECT flight_date, 'ZZ', 1, origin, destination, tail_number, scheduled_departure, "
+        "departed_at, departure_delay, arrival_delay, air_minutes, distance_miles, cancelled FROM nyc.flights "
+        "WHERE flight_date = '2013-02-05' LIMIT 1"
+    )
+    before = built(starrocks)
+    assert end_of(api, "sr_reconcile", trigger(api, "sr_reconcile")) == "success"
+    wait_for(
+        lambda: (
+            built(starrocks)["mart.airport_day", "2013-02-05"] == before["mart.airport_day", "2013-02-05"] + 1
+        ),
+        120,
+    )
+    wait_for(lambda: quiet(api), 240)
+    again = {key for key, count in built(starrocks).items() if count > before[key]}
+    assert {
+        ("mart.carrier_day", "2013-02-05"),
+        ("mart.weather_impact", "2013-02-05"),
+        ("mart.carrier_week", "2013-W06"),
+    } <= again
+    assert all(built(starrocks)[key] == before[key] + 1 for key in again)
+    assert ("mart.weather_day", "2013-02-05") not in again
+    assert not [
+        asset for asset, _ in again if asset.startswith("nyc.")
+    ]  # who wrote there is for a person to say
 
 
 @pytest.mark.parametrize(
