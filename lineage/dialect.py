@@ -28,7 +28,7 @@ IRREGULAR = "~"
 """In the name of a variable whose values do not rise with time."""
 
 MAX_LENGTH = 256 * 1024  # characters; SQLGlot takes seconds from here on
-MAX_DEPTH = 200  # parentheses; its parser recurses
+MAX_DEPTH = 200  # parentheses and the like; its parser recurses
 
 _STARROCKS = Dialect.get_or_raise("starrocks")
 
@@ -45,7 +45,7 @@ def tokenize(text: str) -> list[Token]:
     try:
         tokens = _STARROCKS.tokenize(text)
     except TokenError as error:
-        found = re.fullmatch(r"Missing (.+) from \d+:(\d+)", str(error.__cause__))
+        found = re.fullmatch(r"Missing (.+) from \d+:(\d+)", str(error.__context__))
         if found:
             raise at_offset(f"missing closing {found[1]}", text, int(found[2])) from None
         raise at_offset("the SQL ends inside of a comment or a token", text, len(text.rstrip())) from None
@@ -75,13 +75,18 @@ def parse(tokens: list[Token], text: str) -> exp.Expr:
 
 
 def _check_depth(tokens: list[Token], text: str) -> Token:
-    """The token at the deepest nesting, which must not be over the limit."""
-    depth = deepest = 0
+    """The token at the deepest nesting, which must not be over the limit.
+
+    A compiled parser would overflow the stack instead of raising RecursionError.
+    """
+    depth = prefixes = deepest = 0
     where = tokens[0]
     for token in tokens:
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
-        if depth > deepest:
-            deepest, where = depth, token
+        depth += (token.token_type is TokenType.CASE) - (token.token_type is TokenType.END)
+        prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+        if depth + prefixes > deepest:
+            deepest, where = depth + prefixes, token
     if deepest > MAX_DEPTH:
         raise at_offset(f"the SQL is nested too deeply: {deepest} levels", text, where.start)
     return where
@@ -100,6 +105,7 @@ def _syntax_error(error: ParseError, text: str) -> LineageError:
 
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
+_PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _QUOTED = {TokenType.STRING, TokenType.IDENTIFIER}
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 

@@ -143,7 +143,7 @@ class Pattern:
     reasons: tuple[str, ...] = ()
 
     def at(self, window: Window, upstream: PartitionColumn) -> Reads:
-        """The upstream partitions of one window."""
+        """The upstream partitions of a window of one partition. Raises ValueError where no offset fits."""
 
         def place(bound: Bound | None, opened: int) -> int:
             if bound is None:

@@ -1041,3 +1041,37 @@ SELECT k FROM orders WHERE dt IS NOT NULL AND dt = '{{ ds }}'
 # reads dw.orders: all
 # reason dw.orders: opaque function case
 SELECT k FROM orders WHERE CASE WHEN dt = '{{ ds }}' THEN 1 ELSE 0 END = 1
+
+# name: recursive CTE that joins a table day by day
+# reads dw.orders: 2024-03-05
+# reads dw.refunds: 2024-01-02..
+WITH RECURSIVE r AS (
+  SELECT dt, k FROM orders WHERE dt = '{{ ds }}'
+  UNION ALL
+  SELECT o.dt, o.k FROM r JOIN refunds o ON o.dt = date_sub(r.dt, 1) AND o.k = r.k WHERE o.dt > '2024-01-01'
+)
+SELECT k FROM r
+
+# name: anti join by IS NULL
+# reads dw.orders: 2024-03-05
+# reads dw.refunds: 2024-03-05
+SELECT o.k FROM orders o LEFT JOIN refunds r ON r.dt = o.dt AND r.k = o.k WHERE o.dt = '{{ ds }}' AND r.k IS NULL
+
+# name: condition as a column of a subquery
+# reads dw.orders: 2024-03-05
+SELECT k FROM (SELECT k, dt = '{{ ds }}' AS is_today FROM orders) x WHERE is_today
+
+# name: conditional aggregate excludes nothing
+# reads dw.orders: 2024-02-05..2024-03-05
+# pattern dw.orders: start-29..start
+SELECT SUM(IF(dt = '{{ ds }}', amount, 0)) AS today FROM orders WHERE dt > date_sub('{{ ds }}', 30) AND dt <= '{{ ds }}'
+
+# name: bound of an EXISTS does not reach out of OR
+# reads dw.orders: 2024-03-05
+# reads dw.refunds: 2024-03-05
+SELECT k FROM orders o WHERE o.dt = '{{ ds }}' AND (o.k = 1 OR EXISTS (SELECT 1 FROM refunds r WHERE r.dt = o.dt))
+
+# name: root in parentheses
+# reads dw.orders: 2024-03-05
+# reads dw.refunds: 2024-03-05
+((SELECT k FROM orders WHERE dt = '{{ ds }}') UNION (SELECT k FROM refunds WHERE dt = '{{ ds }}')) ORDER BY 1

@@ -92,12 +92,12 @@ class Generator:
         visible = list(sources)
         text = sources[0].text
         if self._maybe(0.6) and self._tables < MAX_TABLES:
-            joined, is_visible = self._join(sources[0], depth)
+            joined, is_visible = self._join(sources[0], depth, merge=self._maybe(0.4))
             text += joined.text
             if is_visible:
                 visible.append(joined)
         if self._maybe(0.15) and self._tables < MAX_TABLES and not visible[-1].is_merged:
-            joined, is_visible = self._join(visible[-1], depth)
+            joined, is_visible = self._join(visible[-1], depth, merge=False)
             text += joined.text
             if is_visible:
                 visible.append(joined)
@@ -152,13 +152,13 @@ class Generator:
         table = self._random.choice(("orders", "orders", "refunds", "weather", "budget", "texts"))
         return Source(f"{table} {alias}", alias, _DATES[table], table == "texts")
 
-    def _join(self, left: Source, depth: int) -> tuple[Source, bool]:
+    def _join(self, left: Source, depth: int, *, merge: bool) -> tuple[Source, bool]:
         """A source whose text is the join with it, and whether its columns are in the result."""
         right = self._source(depth)
         kind = self._random.choice(_JOINS)
         if kind == "CROSS JOIN":
             return Source(f" CROSS JOIN {right.text}", right.alias, right.column, right.is_text), True
-        if left.column == right.column and left.is_text == right.is_text and self._maybe(0.4):
+        if merge and left.column == right.column and left.is_text == right.is_text:
             keys = self._random.choice((right.column, f"{right.column}, k"))
             text = f" {kind} {right.text} USING ({keys})"
             return Source(text, right.alias, right.column, right.is_text, True), kind not in _JOINS[-2:]

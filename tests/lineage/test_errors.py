@@ -156,9 +156,6 @@ HOSTILE = {
     "a megabyte": "SELECT " + "k, " * 350_000 + "k FROM orders",
     "open parentheses": "SELECT " + "(" * 5000,
     "nested parentheses": "SELECT " + "(" * 5000 + "1" + ")" * 5000,
-    "some nested parentheses": "SELECT " + "(" * 190 + "1" + ")" * 190,
-    "nested functions": "SELECT " + "f(" * 190 + "1" + ")" * 190,
-    "nested subqueries": "SELECT * FROM " + "(SELECT * FROM " * 190 + "orders" + ") x" * 190,
     "nested arrays": "SELECT " + "[" * 5000 + "]" * 5000,
     "closing parentheses": "SELECT k" + ")" * 5000,
     "nested CASE": "SELECT " + "CASE WHEN k = 1 THEN " * 2000 + "1" + " END" * 2000 + " FROM orders",
@@ -183,6 +180,22 @@ def test_hostile_texts_are_errors_within_seconds(sql: str) -> None:
     found = error(sql)
     assert str(found)
     assert time.process_time() - before < 10
+
+
+# What the parser takes depends on the stack, and on whether SQLGlot is compiled.
+DEEP = {
+    "some nested parentheses": "SELECT " + "(" * 190 + "1" + ")" * 190,
+    "nested functions": "SELECT " + "f(" * 190 + "1" + ")" * 190,
+    "nested subqueries": "SELECT * FROM " + "(SELECT * FROM " * 190 + "orders" + ") x" * 190,
+}
+
+
+@pytest.mark.parametrize("sql", DEEP.values(), ids=DEEP.keys())
+def test_deep_texts_are_understood_or_errors(sql: str) -> None:
+    try:
+        parse(sql).reads(Window.of(Grain.DAY, 0), {})
+    except LineageError as found:
+        assert "nested too deeply" in found.message
 
 
 LONG = {
