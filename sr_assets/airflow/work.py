@@ -13,6 +13,7 @@ from sr_assets.errors import SelectionError
 from sr_assets.executor import BatchResult, Outcome, materialize
 from sr_assets.graph import AssetGraph
 from sr_assets.ledger import Backfill
+from sr_assets.planner.automation import starts_by_itself
 from sr_assets.planner.plan import Batch, Mode, Plan, Target, make_plan
 from sr_assets.planner.ranges import parse_range
 from sr_assets.project import load_project
@@ -176,12 +177,6 @@ def to_start(service: Service) -> dict[str, int]:
             if plan.size:
                 found[name] = plan.size
     return found
-
-
-def starts_by_itself(graph: AssetGraph, name: str) -> bool:
-    """Whether anything but a person starts the asset: what it reads, or its schedule."""
-    node = graph[name]
-    return not node.asset.external and bool(graph.upstream(name) or node.asset.schedule)
 
 
 def _log_plan(plan: Plan) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from sr_assets.compile import Node
+from sr_assets.planner.automation import rebuilt_by_itself, self_starting
 from sr_assets.planner.batches import cut
-from sr_assets.planner.staleness import AssetStaleness, Cause, Causes, has_cause, own_causes, spread
+from sr_assets.planner.staleness import AssetStaleness, Cause, has_cause, own_causes, spread
 from sr_assets.spans import Mask
 from sr_assets.state import State
 
@@ -130,11 +131,12 @@ def make_plan(state: State, target: Target, stale: Mapping[str, AssetStaleness])
     layers: list[tuple[Batch, ...]] = []
     excluded: list[Exclusion] = []
     masks = target_masks(state, target)
+    soon = rebuilt_by_itself(state, stale) if target.automatic else {}
     for layer in state.graph.generations:
         batches: list[Batch] = []
         for name in layer:
             if name in masks:
-                choice = _Choice(state, target, stale, chosen, state.graph[name], masks[name])
+                choice = _Choice(state, target, stale, soon, chosen, state.graph[name], masks[name])
                 chosen[name] = choice.chosen
                 batches.extend(choice.batches())
                 excluded.extend(choice.excluded())
@@ -177,12 +179,6 @@ def _readers(state: State, node: Node, masks: Mapping[str, Mask]) -> Mask:
     return found
 
 
-def self_starting(causes: Causes) -> Mask:
-    """Which partitions a run that nobody asked for builds: missing or outdated, and not failed on the same data."""
-    wanted = has_cause(causes, Cause.MISSING | Cause.DATA | Cause.UPSTREAM)
-    return wanted & (~has_cause(causes, Cause.FAILED) | has_cause(causes, Cause.DATA))
-
-
 class _Choice:
     """What of one asset is built, given what was chosen of the assets before it."""
 
@@ -191,11 +187,13 @@ class _Choice:
         state: State,
         target: Target,
         stale: Mapping[str, AssetStaleness],
+        soon: Mapping[str, Mask],
         chosen: Mapping[str, Mask],
         node: Node,
         mask: Mask,
     ) -> None:
-        self._state, self._target, self._stale, self._earlier = state, target, stale, chosen
+        self._state, self._target, self._stale, self._soon = state, target, stale, soon
+        self._earlier = chosen
         self._node = node
         self._keys = state[node.name].keys
         self._causes = own_causes(state, node)
@@ -217,10 +215,8 @@ class _Choice:
         elif mode is Mode.ALL:
             self._causes[mask & (self._causes == 0)] |= np.uint16(Cause.REQUESTED)
             wanted = self._causes != 0
-        elif self._target.automatic:
-            wanted = self_starting(self._causes)
         else:
-            wanted = self._causes != 0
+            wanted = self_starting(self._causes) if self._target.automatic else self._causes != 0
             if node.reads_itself and node.invalidated_by(node.name):
                 reached = spread(self._state.spans(node.name, node.name), mask & wanted)
                 self._causes[reached & mask] |= np.uint16(Cause.UPSTREAM)
@@ -245,11 +241,9 @@ class _Choice:
             refused |= self._refuse(
                 spans.any(busy) & ~refused, f"another run is writing what it reads of {upstream}"
             )
-            if self._target.automatic and not self._state.graph[upstream].asset.external:
-                soon = self_starting(self._stale[upstream].causes) & ~self._stale[upstream].has(Cause.MISSING)
-                refused |= self._refuse(
-                    spans.any(soon & ~planned) & ~refused, f"{upstream} is to be rebuilt first"
-                )
+            if self._target.automatic and self._node.invalidated_by(upstream):
+                soon = spans.any(self._soon[upstream] & ~planned) & ~refused
+                refused |= self._refuse(soon, f"{upstream} is to be rebuilt first")
             if not self._target.allow_missing:
                 waits = spans.early & ~refused
                 refused |= self._refuse(waits, f"waits for partitions of {upstream} that are not due yet")

@@ -103,3 +103,34 @@ class PlanOracle:
         if not planned and (self.oracle.unfit(edge.upstream, j) or source.in_progress[j]):
             return True
         return waits and edge.bounded and not source.external
+
+
+class AutomaticOracle:
+    """What an automatic run of one asset builds, and what its readers wait for."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.oracle = world, Oracle(world)
+        self.soon = cache(self._soon)
+
+    def _missing(self, name: str, i: int) -> bool:
+        return Cause.MISSING in self.oracle.causes(name, i)
+
+    def _waits(self, name: str, i: int) -> bool:
+        """Whether a partition reads, by name, an upstream partition of another table that is missing."""
+        return any(
+            self._missing(edge.upstream, j)
+            for edge in self.world[name].edges
+            if edge.upstream != name and edge.bounded and not self.world[edge.upstream].external
+            for j in edge.reads[i]
+        )
+
+    def _soon(self, name: str, i: int) -> bool:
+        """Whether an automatic run will rebuild a partition that has data."""
+        t = self.world[name]
+        if not any(edge.upstream != name for edge in t.edges):
+            return False
+        if self._missing(name, i) or self.oracle.blocked(name, i) or self._waits(name, i):
+            return False
+        if Cause.DATA in self.oracle.own_causes(name, i):
+            return True
+        return any(self.soon(edge.upstream, j) for edge in t.edges if edge.invalidates for j in edge.reads[i])
