@@ -25,6 +25,7 @@ lint: $(VENV)/.test  ## Check style and types
 	@$(BIN)/mypy
 
 airflow: $(VENV)/.test  ## Run a local Airflow on the example, with the stand-in beside it
+	@$(BIN)/python assets/_landing.py .airflow/storage
 	@$(BIN)/python -m sr_assets.airflow.local --home .airflow --dags dags
 
 constraints: $(VENV)/bin/uv  ## Pin the newest versions that fit pyproject.toml

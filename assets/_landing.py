@@ -13,6 +13,7 @@ import csv
 import importlib.util
 import io
 import os
+import sys
 import zipfile
 from bisect import bisect_left
 from collections import defaultdict
@@ -153,3 +154,15 @@ def _write(path: Path, content: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def main() -> None:
+    """Land all of 2013 below the folder given on the command line."""
+    root = Path(sys.argv[1])
+    land_dimensions(root)
+    days = land_flights(root, sorted(_flights()[1]))
+    print(f"{sum(days.values()):,} flights of {len(days)} days landed below {root}")
+
+
+if __name__ == "__main__":
+    main()
