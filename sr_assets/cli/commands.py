@@ -148,7 +148,8 @@ def _table(first: str, *others: str, right: Iterable[int] = ()) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(first, no_wrap=True)
     for position, title in enumerate(others, 1):
-        table.add_column(title, justify="right" if position in right else "left")
+        last = position == len(others)  # only the last column gives way on a narrow screen
+        table.add_column(title, justify="right" if position in right else "left", no_wrap=not last)
     return table
 
 

@@ -194,7 +194,7 @@ class Explainer:
             if not found:
                 continue
             keys = self.state[upstream].keys
-            text = f"reads stale partitions of {upstream}: {_listed([keys.key(int(n)) for n in found])}"
+            text = f"reads partitions of {upstream} that are not fresh: {_listed([keys.key(int(n)) for n in found])}"
             fresh_news = next((int(n) for n in found if (upstream, int(n)) not in self._seen), None)
             through = None if fresh_news is None else self._explain(upstream, fresh_news)
             yield Reason(Cause.UPSTREAM, text, through=through)
