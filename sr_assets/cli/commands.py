@@ -38,7 +38,7 @@ def list_assets(options: Options, selection: str, as_json: bool) -> int:
         table.add_row(
             name, kind, partitions_text(asset), ", ".join(project.graph[name].upstreams), asset.group
         )
-    Console().print(table)
+    _show(table)
     return _declared(project)
 
 
@@ -54,7 +54,7 @@ def show_status(options: Options, selection: str, as_json: bool) -> int:
     table = _table("asset", *(s.value for s in shown), right=range(1, len(shown) + 1))
     for name in names:
         table.add_row(name, *(_count(counts[name][s], s) for s in shown))
-    Console().print(table)
+    _show(table)
     return _declared(project)
 
 
@@ -144,12 +144,20 @@ def _in_order(project: Project, names: Iterable[str]) -> list[str]:
     return [name for name in project.graph.order if name in chosen]
 
 
+def _show(table: Table) -> None:
+    """Print a table as wide as the screen, or wide enough for a log where there is none."""
+    screen = Console()
+    (screen if screen.is_terminal else Console(width=_LOG_WIDTH)).print(table)
+
+
+_LOG_WIDTH = 160
+
+
 def _table(first: str, *others: str, right: Iterable[int] = ()) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(first, no_wrap=True)
     for position, title in enumerate(others, 1):
-        last = position == len(others)  # only the last column gives way on a narrow screen
-        table.add_column(title, justify="right" if position in right else "left", no_wrap=not last)
+        table.add_column(title, justify="right" if position in right else "left")
     return table
 
 
@@ -178,7 +186,7 @@ def _print_plan(plan: Plan, request: Request) -> None:
                 causes.update(batch.causes)
             why = ", ".join(f"{text} ({count})" for text, count in causes.items())
             table.add_row(name, str(sum(len(b.keys) for b in batches)), keys_text(plan.of(name)), why)
-        Console().print(table)
+        _show(table)
         click.echo(
             f"{plan.size} partitions of {len({b.asset for b in plan.batches})} assets, {len(plan.batches)} batches"
         )
