@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from sr_assets import Column, Daily, row_count, table
+from sr_assets import Column, Daily, Static, Yearly, row_count, table
 from sr_assets.assets import Asset, source
 from sr_assets.executor import Outcome, Owner, Run, materialize
 from sr_assets.executor.samples import Sampler
@@ -366,3 +366,48 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < ends, "waited in vain"
         time.sleep(0.1)
+
+
+def test_lists_years_and_whole_tables_are_built(session: Session, db: str) -> None:
+    """Static → static by value, a year from its days, and a whole table from a list."""
+    cities = Static("city", ["LA", "SF", "New York"])
+    city, total = Column("city", "VARCHAR(20)", nullable=False), Column("v", "BIGINT")
+    declared = [
+        *assets(db)[:1],
+        table(
+            f"{db}.city",
+            partitions=cities,
+            columns=[city, total],
+            sql=f"SELECT '{{{{ partition.key }}}}' AS city, SUM(v) AS v FROM {db}.src",
+        ),
+        table(
+            f"{db}.shout",
+            partitions=cities,
+            columns=[city, total],
+            sql=f"SELECT city, v * 2 AS v FROM {db}.city WHERE city = '{{{{ partition.key }}}}'",
+        ),
+        table(
+            f"{db}.sum", columns=[total], sql=f"SELECT SUM(v) AS v FROM {db}.shout WHERE city IN ('LA', 'SF')"
+        ),
+        table(
+            f"{db}.year",
+            partitions=Yearly("dt", start="2023", end_offset=1),
+            columns=[DT, total],
+            sql=f"""SELECT CAST('{{{{ partition.start }}}}' AS DATE) AS dt, SUM(v) AS v FROM {db}.src
+            WHERE dt >= '{{{{ partition.start }}}}' AND dt < '{{{{ partition.end }}}}'""",
+        ),
+    ]
+    s = service(session, declared)
+    assert backfill(s, allow_missing=True) == {Outcome.BUILT: 9}
+    assert planned(s) == {}
+    assert sorted(session.query(f"SELECT city, v FROM {db}.shout")) == [
+        ("LA", 450),
+        ("New York", 450),
+        ("SF", 450),
+    ]
+    assert session.query(f"SELECT v FROM {db}.sum") == [(900,)]
+    assert session.query(f"SELECT v FROM {db}.year WHERE dt = '2024-01-01'") == [(225,)]
+    session.execute(f"INSERT INTO {db}.city VALUES ('New York', 1)")
+    assert planned(s) == {"city": ("New York",), "shout": ("New York",)}  # the sum does not read New York
+    assert backfill(s) == {Outcome.BUILT: 2}
+    assert planned(s) == {}
